@@ -1,0 +1,24 @@
+"""Verifiable environments: what is asked, and what an answer is worth."""
+
+from .environment import Environment
+from .errors import UserError
+from .registry import list_environments, make, register
+from .rubric import PartScore, Rubric
+from .task import Message, Score, StepScore, Task, Transcript
+from .verifier import Verifier
+
+__all__ = [
+    "Environment",
+    "Message",
+    "PartScore",
+    "Rubric",
+    "Score",
+    "StepScore",
+    "Task",
+    "Transcript",
+    "UserError",
+    "Verifier",
+    "list_environments",
+    "make",
+    "register",
+]

@@ -1,0 +1,7 @@
+"""Runs untrusted programs in isolated containers."""
+
+from .base import Sandbox, SandboxError
+from .outcome import Outcome, Status
+from .program import LANGUAGES, Limits, Program
+
+__all__ = ["LANGUAGES", "Limits", "Outcome", "Program", "Sandbox", "SandboxError", "Status"]
