@@ -93,11 +93,11 @@ class Learner:
 
     @torch.no_grad()
     def _all_logprobs(self, model: Any, batch: Batch) -> torch.Tensor:
-        logprobs_BT = torch.zeros_like(batch.sampler_logprobs_BT)
-        for index in self._micro_batches(batch):
-            micro = batch.rows(index)
-            width = micro.completion_BT.shape[1]
-            logprobs_BT[index, :width] = completion_logprobs(model, micro, self.config.temperature)
+        indices = self._micro_batches(batch)
+        parts = [completion_logprobs(model, batch.rows(index), self.config.temperature) for index in indices]
+        logprobs_BT = parts[0].new_zeros(batch.completion_BT.shape)
+        for index, part in zip(indices, parts, strict=True):
+            logprobs_BT[index, : part.shape[1]] = part
         return logprobs_BT
 
     def _micro_batches(self, batch: Batch) -> list[torch.Tensor]:

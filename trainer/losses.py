@@ -80,7 +80,7 @@ def policy_loss(
     each metric is a mean over the step's tokens.
     """
     weights_BT = scale.token_weights(batch.mask_BT, loss_type).to(batch.logprobs_BT.dtype)
-    # A masked position may hold anything, so it is replaced before exp: 0 x inf would be NaN.
+    # A masked position may hold anything, so it is replaced before exp: 0 x inf would be NaN, in the gradient too.
     log_ratio_BT = torch.where(batch.mask_BT, batch.logprobs_BT - batch.old_logprobs_BT, 0.0)
     ratio_BT = log_ratio_BT.exp()
     clipped_BT = ratio_BT.clamp(1 - epsilon, 1 + epsilon_high)
@@ -90,11 +90,12 @@ def policy_loss(
         loss_BT = loss_BT * mismatch_BT.exp().clamp(max=importance_cap)
     kl_BT = torch.zeros_like(loss_BT)
     if batch.ref_logprobs_BT is not None:
-        kl_BT = torch.where(batch.mask_BT, k3(batch.logprobs_BT, batch.ref_logprobs_BT), 0.0)
+        both = (batch.logprobs_BT, batch.ref_logprobs_BT)
+        kl_BT = k3(*(torch.where(batch.mask_BT, logprobs_BT, 0.0) for logprobs_BT in both))
         loss_BT = loss_BT + beta * kl_BT
     loss = (torch.where(batch.mask_BT, loss_BT, 0.0) * weights_BT).sum()
 
-    share_BT = batch.mask_BT / max(scale.tokens, 1)
+    share_BT = batch.mask_BT.to(batch.logprobs_BT.dtype) / max(scale.tokens, 1)
     low_BT = (ratio_BT < 1 - epsilon) & (batch.advantages_BT < 0)
     high_BT = (ratio_BT > 1 + epsilon_high) & (batch.advantages_BT > 0)
     metrics = {

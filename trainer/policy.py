@@ -84,7 +84,8 @@ def completion_logprobs(model: Any, batch: Batch, temperature: float) -> torch.T
             use_cache=False,
             logits_to_keep=width + 1,
         ).logits
-    logits_BTV = logits[:, :-1].float() / temperature
+    # Half-precision logits are widened before the softmax; float64 ones stay as they are.
+    logits_BTV = logits[:, :-1].to(torch.promote_types(logits.dtype, torch.float32)) / temperature
     chosen_BT: torch.Tensor = logits_BTV.gather(2, batch.completion_BT[:, :, None])[:, :, 0]
     total_BT: torch.Tensor = logits_BTV.logsumexp(dim=2)
     return chosen_BT - total_BT

@@ -217,6 +217,7 @@ class _Run:
         return {
             "step": self.step,
             "accuracy_before": self.accuracy_before,
+            "accuracy_after": self.accuracy_after,
             "stream": self.stream.state_dict(),
             "prior": self.prior.state_dict(),
             "optimizer": self.learner.optimizer.state_dict(),
@@ -230,7 +231,8 @@ class _Run:
         weights = load_policy(str(checkpoint), device, self.config.seed).model.state_dict()
         self.policy.model.load_state_dict(weights)
         state = torch.load(checkpoint / STATE_FILE, map_location=device, weights_only=True)
-        self.step, self.accuracy_before = state["step"], state["accuracy_before"]
+        self.step = state["step"]
+        self.accuracy_before, self.accuracy_after = state["accuracy_before"], state["accuracy_after"]
         self.stream.load_state_dict(state["stream"])
         self.prior.load_state_dict(state["prior"])
         self.learner.optimizer.load_state_dict(state["optimizer"])

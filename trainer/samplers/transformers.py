@@ -86,6 +86,8 @@ class TransformersSampler:
         try:
             with torch.inference_mode(), autocast(self.model.device):
                 for start in range(0, len(requests), self.batch_size):
+                    if stopped():
+                        return
                     yield from self._decode(requests[start : start + self.batch_size], params, stopped)
         finally:
             self.model.train(was_training)
