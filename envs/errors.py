@@ -14,8 +14,7 @@ class UserError(ValueError):
 
 
 def unknown_name(what: str, given: str, valid: Iterable[str]) -> str:
-    """One sentence for a misspelt name: `unknown environment 'maths'; did you mean 'math'? ...`."""
+    """One sentence for a misspelt name: the nearest valid one, or all of them when none is near."""
     names = sorted(valid)
     near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"unknown {what} {given!r}; {hint}Known: {', '.join(names) or 'none'}"
+    return f"unknown {what} {given!r}; " + (f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}")

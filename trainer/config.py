@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-import tyro
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from acidtest.envs import UserError
@@ -32,7 +31,7 @@ class TrainConfig(BaseModel):
     env: str = "arithmetic"
     """Name of the environment; `acidtest envs` lists them."""
 
-    env_options: Annotated[dict[str, Any], tyro.conf.Suppress] = Field(default_factory=dict)
+    env_options: dict[str, Any] = Field(default_factory=dict)
     """Options of the environment: a table in the file, `--env-option key=value` on the command line."""
 
     seed: int = Field(0, ge=0)

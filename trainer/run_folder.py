@@ -6,17 +6,19 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import tomli_w
 import torch
+from transformers.utils import logging as transformers_logging
 
 from acidtest.envs import UserError
 
 from .config import TrainConfig
 from .models import Policy
-from .toml_writer import to_toml
 
 STATE_FILE = "trainer_state.pt"
 
@@ -38,7 +40,7 @@ class RunFolder:
             raise UserError(f"{self.path} has no checkpoint to resume from; start it without resume")
         if not config.resume:
             self.checkpoints.mkdir(parents=True, exist_ok=True)
-            _write_text(self.path / "config.toml", to_toml(config.model_dump(exclude_none=True)))
+            _write_text(self.path / "config.toml", tomli_w.dumps(config.model_dump(exclude_none=True)))
 
     def log_metrics(self, step: int, metrics: Mapping[str, float]) -> None:
         """Append one object to metrics.jsonl, `step` first."""
@@ -92,8 +94,21 @@ class RunFolder:
 
 def save_model(policy: Policy, folder: Path) -> None:
     """Save model and tokenizer so that `from_pretrained(folder)` loads them."""
-    policy.model.save_pretrained(folder)
-    policy.tokenizer.save_pretrained(folder)
+    with _no_progress_bars():
+        policy.model.save_pretrained(folder)
+        policy.tokenizer.save_pretrained(folder)
+
+
+@contextmanager
+def _no_progress_bars() -> Iterator[None]:
+    # They would tear the run's own display apart.
+    shown = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        if shown:
+            transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def _step_of(line: str) -> float:
