@@ -82,7 +82,9 @@ def _cuda() -> Check:
         return Check("CUDA", False, "torch does not load", TRAINING)
     if not torch.cuda.is_available():
         build = "this torch is built without CUDA" if torch.version.cuda is None else "torch sees no GPU"
-        return Check("CUDA", False, f"{build}; training runs on the CPU", "on a machine with a GPU: a CUDA build of torch")
+        return Check(
+            "CUDA", False, f"{build}; training runs on the CPU", "on a machine with a GPU: a CUDA build of torch"
+        )
     cards = [torch.cuda.get_device_properties(index) for index in range(torch.cuda.device_count())]
     names = ", ".join(f"{card.name} ({card.total_memory / 2**30:.0f} GiB)" for card in cards)
     return Check("CUDA", True, names, "")

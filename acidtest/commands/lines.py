@@ -19,7 +19,8 @@ class LineReader:
     """Reads lines in a thread of its own, since a pipe may keep silent for as long as it likes.
 
     The thread is a daemon: one that is blocked on a silent pipe does not hold up the end of the process. Reading
-    never runs more than `AHEAD` lines ahead, so memory stays bounded. Must be created in a running event loop.
+    never runs more than `AHEAD` lines ahead, so memory stays bounded. Must be created in a running event loop. The
+    thread closes `source` at its end; to close it from outside would wait for a silent pipe too.
     """
 
     def __init__(self, source: BinaryIO) -> None:
@@ -39,7 +40,7 @@ class LineReader:
 
     def _read(self) -> None:
         # The loop may be closed by the time that a silent pipe speaks: nobody is left to read on.
-        with contextlib.suppress(RuntimeError):
+        with self._source, contextlib.suppress(RuntimeError):
             while True:
                 self._room.acquire()
                 try:

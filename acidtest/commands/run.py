@@ -57,7 +57,7 @@ def main(argv: list[str]) -> int:
     options = parse_flags(RunOptions, argv, "run", description, more=(Limits,))
     program = Program(_language(options), _source(options.file), stdin=_stdin(options.stdin))
     outcome = asyncio.run(_run(program, options))
-    print(json.dumps(as_json(outcome), ensure_ascii=False))
+    print(json.dumps(as_json(outcome)))
     return UNAVAILABLE if outcome.status is Status.UNAVAILABLE else OK
 
 

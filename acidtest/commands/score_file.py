@@ -33,8 +33,7 @@ class ScoreFile:
         if not path.exists() or path.is_file():
             path = self.partial = path.with_name(path.name + ".partial")
         try:
-            # A lone surrogate becomes \udXXX, which is how JSON writes it.
-            self._file = path.open("w", encoding="utf-8", errors="backslashreplace")
+            self._file = path.open("w", encoding="utf-8")
         except OSError as error:
             raise UserError(f"cannot write the output {name}: {error.strerror}") from error
 

@@ -97,7 +97,8 @@ def main(argv: list[str]) -> int:
     tally = Tally()
     sink = None
     try:
-        with _open_input(options.input) as source, ScoreFile(options.output) as sink:
+        source = _open_input(options.input)
+        with ScoreFile(options.output) as sink:
             asyncio.run(_score(source, sink, env, options, tally))
             if sink.lines == 0:
                 raise UserError(f"the input {_shown(options.input)} has no lines; each must be a JSON object")
@@ -121,7 +122,7 @@ async def _score(source: BinaryIO, sink: ScoreFile, env: Environment, options: V
             if row["verdict"] == INVALID:
                 _say(row["detail"])
             tally.add(row)
-            sink.write(json.dumps(row, ensure_ascii=False))
+            sink.write(json.dumps(row))
 
 
 async def _rows(reader: LineReader, verifier: Verifier, completion_field: str) -> AsyncIterator[dict[str, Any]]:
