@@ -47,9 +47,7 @@ class Environment:
             return self._tasks(split)
         if isinstance(self._tasks, Mapping):
             if split not in self._tasks:
-                raise UserError(
-                    f"environment {self.name!r} has no split {split!r}; it has {', '.join(self._tasks)}"
-                )
+                raise UserError(f"environment {self.name!r} has no split {split!r}; it has {', '.join(self._tasks)}")
             return self._tasks[split]
         return self._tasks
 
@@ -61,9 +59,7 @@ class Environment:
         """
         prompt = record.get("prompt", "")
         if not isinstance(prompt, str | list):
-            raise UserError(
-                f"the field 'prompt' is {type(prompt).__name__}; it must be text or a list of messages"
-            )
+            raise UserError(f"the field 'prompt' is {type(prompt).__name__}; it must be text or a list of messages")
         answer = record.get("answer")
         if answer is not None and not isinstance(answer, str | int | float):
             raise UserError(f"the field 'answer' is {type(answer).__name__}; it must be text or a number")

@@ -27,9 +27,7 @@ class Verifier:
     verdicts: how often each verdict was given so far.
     """
 
-    def __init__(
-        self, env: Environment, *, workers: int | None = None, sandbox: Sandbox | str = "auto"
-    ) -> None:
+    def __init__(self, env: Environment, *, workers: int | None = None, sandbox: Sandbox | str = "auto") -> None:
         self.env = env
         self.workers = workers or available_cpus() + 1
         self.sandbox = sandbox
@@ -58,10 +56,17 @@ class Verifier:
         return score
 
     async def score_many(self, items: Iterable[tuple[Task, str | Transcript]]) -> list[Score]:
-        """Score many completions, side by side; the scores come in the order of `items`."""
-        async with asyncio.TaskGroup() as group:
-            running = [group.create_task(self.score(task, completion)) for task, completion in items]
-        return [task.result() for task in running]
+        """Score many completions, side by side; the scores come in the order of `items`.
+
+        When one cannot be scored at all, the others are cancelled and its error is raised.
+        """
+        running = [asyncio.create_task(self.score(task, completion)) for task, completion in items]
+        try:
+            return await asyncio.gather(*running)
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
 
     def _transcript(self, task: Task, completion: str | Transcript) -> Transcript:
         if not isinstance(completion, str):
