@@ -55,7 +55,7 @@ class LineReader:
 def read_record(line: bytes) -> dict[str, Any]:
     """The JSON object of one line. Raises UserError where it is none."""
     try:
-        record = json.loads(line.decode("utf-8-sig"))
+        record = json.loads(line.decode("utf-8-sig").rstrip())
     except UnicodeDecodeError as error:
         raise UserError(f"not UTF-8 text (byte {error.start + 1})") from error
     except json.JSONDecodeError as error:

@@ -92,7 +92,7 @@ def _source(path: Path) -> str:
     except OSError as error:
         raise UserError(f"cannot read the program {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise UserError(f"the program {path} is not UTF-8 text (byte {error.start}); convert it") from error
+        raise UserError(f"the program {path} is not UTF-8 text (byte {error.start + 1}); convert it") from error
 
 
 def _stdin(name: str | None) -> bytes:

@@ -117,12 +117,16 @@ def main(argv: list[str]) -> int:
 
 
 async def _score(source: BinaryIO, sink: ScoreFile, env: Environment, options: VerifyOptions, tally: Tally) -> None:
-    async with Verifier(env, workers=options.workers, sandbox=options.sandbox) as verifier:
-        async for row in _rows(LineReader(source), verifier, options.completion_field):
-            if row["verdict"] == INVALID:
-                _say(row["detail"])
-            tally.add(row)
-            sink.write(json.dumps(row))
+    # On a terminal a line counts along, unless the scores themselves are written there.
+    console = Console(stderr=True, quiet=options.output == "-")
+    with console.status("scoring") as status:
+        async with Verifier(env, workers=options.workers, sandbox=options.sandbox) as verifier:
+            async for row in _rows(LineReader(source), verifier, options.completion_field):
+                if row["verdict"] == INVALID:
+                    _say(row["detail"])
+                tally.add(row)
+                sink.write(json.dumps(row))
+                status.update(f"scored {sink.lines} lines")
 
 
 async def _rows(reader: LineReader, verifier: Verifier, completion_field: str) -> AsyncIterator[dict[str, Any]]:
