@@ -20,7 +20,7 @@ from .rubric import PartScore
 from .task import Task
 
 VERSION = "1"
-TEST_SHARE = 0.1
+TEST_SHARE = 0.2
 """Share of all questions that is held out."""
 
 DEFAULT_SIZE = {"train": 5000, "test": 400}
@@ -49,9 +49,10 @@ def arithmetic(
 ) -> Environment:
     """Sums, differences and products, generated from a seed, in five levels of difficulty.
 
-    level: 1 one-digit sums; 2 two-digit sums; 3 three-digit sums and differences; 4 products of a two-digit and a
-    one-digit number; 5 three numbers with brackets. style: `question` asks "What is 47 + 35?" and reads the answer
-    from `<answer>`, `\\boxed{}` or the last number; `bare` asks "47+35=" and takes nothing but the number.
+    level: 1 sums and differences of numbers up to 20; 2 two-digit sums; 3 three-digit sums and differences;
+    4 products of a two-digit and a one-digit number; 5 three numbers with brackets. style: `question` asks "What is
+    47 + 35?" and reads the answer from `<answer>`, `\\boxed{}` or the last number; `bare` asks "47+35=" and takes
+    nothing but the number.
     size, test_size: tasks of each split, by default up to 5000 and 400 as far as the level has them. No question of
     the test split is in the training split, the other way round (35 + 47) included. Raises UserError for a level, a
     style or a size that there is not.
@@ -158,11 +159,14 @@ def _sum(low: int, high: int) -> Callable[[random.Random], Question]:
     return draw
 
 
-def _sum_or_difference(random: random.Random) -> Question:
-    if random.random() < 0.5:
-        return _sum(100, 999)(random)
-    a, b = random.randint(100, 999), random.randint(100, 999)
-    return Question(f"{a} - {b}", a - b, f"{min(a, b)}-{max(a, b)}")
+def _sum_or_difference(low: int, high: int) -> Callable[[random.Random], Question]:
+    def draw(random: random.Random) -> Question:
+        if random.random() < 0.5:
+            return _sum(low, high)(random)
+        a, b = random.randint(low, high), random.randint(low, high)
+        return Question(f"{a} - {b}", a - b, f"{min(a, b)}-{max(a, b)}")
+
+    return draw
 
 
 def _product(random: random.Random) -> Question:
@@ -182,9 +186,9 @@ def _brackets(random: random.Random) -> Question:
 
 
 LEVELS: dict[int, Callable[[random.Random], Question]] = {
-    1: _sum(0, 9),
+    1: _sum_or_difference(0, 20),
     2: _sum(10, 99),
-    3: _sum_or_difference,
+    3: _sum_or_difference(100, 999),
     4: _product,
     5: _brackets,
 }
