@@ -14,17 +14,13 @@ from acidtest.envs.errors import unknown_name
 T = TypeVar("T")
 
 
-def parse_flags(
-    options: type[T], argv: Sequence[str], command: str, description: str, *, more: Sequence[type] = ()
-) -> T:
-    """Fill the dataclass `options` from `argv`; `more` are dataclasses nested in it without a prefix.
+def parse_flags(options: type[T], argv: Sequence[str], command: str, description: str) -> T:
+    """Fill the dataclass `options` from `argv`.
 
     Raises UserError with the nearest valid name for an unknown flag. Other mistakes are tyro's to explain: it
     ends the process with code 2.
     """
-    known = {"--help"}
-    for owner in (options, *more):
-        known.update(f"--{field.name.replace('_', '-')}" for field in fields(owner))
+    known = {"--help", *(f"--{field.name.replace('_', '-')}" for field in fields(options))}  # type: ignore[arg-type]
     for argument in argv:
         flag = argument.partition("=")[0].replace("_", "-")
         if flag.startswith("--") and flag not in known:

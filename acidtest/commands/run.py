@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import json
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -34,12 +34,14 @@ EXTENSIONS = {
 }
 """What a file's extension says about its language."""
 
+DEFAULTS = Limits()
+
 
 @dataclass(frozen=True)
 class RunOptions:
     """What is run."""
 
-    file: tyro.conf.Positional[Path]
+    file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
     """The program's source."""
     language: Annotated[str | None, tyro.conf.arg(metavar="|".join(LANGUAGES))] = None
     """Its language; by default what the file's extension says."""
@@ -47,16 +49,29 @@ class RunOptions:
     """What the program reads: a file, or - for this command's own standard input; by default nothing."""
     sandbox: str = "auto"
     """What isolates the program; auto takes the strongest that works here."""
-    limits: tyro.conf.OmitArgPrefixes[Limits] = field(default_factory=Limits)
-    """CPU seconds decide; wall seconds only catch sleepers (5 x CPU + 2 by default)."""
+    cpu_s: float = DEFAULTS.cpu_s
+    """CPU seconds of the whole process tree; they decide what is too slow."""
+    wall_s: float | None = DEFAULTS.wall_s
+    """Seconds on the clock, which only catch sleepers; None means five times the CPU seconds plus two."""
+    memory_mb: int = DEFAULTS.memory_mb
+    """MiB of memory."""
+    processes: int = DEFAULTS.processes
+    """Processes and threads alive at once."""
+    output_kb: int = DEFAULTS.output_kb
+    """KiB kept of its output and of its errors each."""
+    file_mb: int = DEFAULTS.file_mb
+    """MiB that it may write to its disk."""
+    stack_mb: int = DEFAULTS.stack_mb
+    """MiB of stack."""
 
 
 def main(argv: list[str]) -> int:
     """Print the outcome; exit code 0 when there is one, whatever the program did, 3 when it is unavailable."""
     description = "Run one untrusted program in isolation and print its outcome as JSON."
-    options = parse_flags(RunOptions, argv, "run", description, more=(Limits,))
+    options = parse_flags(RunOptions, argv, "run", description)
+    limits = _limits(options)
     program = Program(_language(options), _source(options.file), stdin=_stdin(options.stdin))
-    outcome = asyncio.run(_run(program, options))
+    outcome = asyncio.run(_run(program, limits, options.sandbox))
     print(json.dumps(as_json(outcome)))
     return UNAVAILABLE if outcome.status is Status.UNAVAILABLE else OK
 
@@ -70,9 +85,17 @@ def as_json(outcome: Outcome) -> dict[str, object]:
     }
 
 
-async def _run(program: Program, options: RunOptions) -> Outcome:
-    async with open_sandbox(options.sandbox, workers=1) as sandbox:
-        return await sandbox.run(program, options.limits)
+async def _run(program: Program, limits: Limits, name: str) -> Outcome:
+    async with open_sandbox(name, workers=1) as sandbox:
+        return await sandbox.run(program, limits)
+
+
+def _limits(options: RunOptions) -> Limits:
+    values = {limit.name: getattr(options, limit.name) for limit in dataclasses.fields(Limits)}
+    try:
+        return Limits(**values)
+    except ValueError as error:
+        raise UserError(str(error)) from error
 
 
 def _language(options: RunOptions) -> str:
