@@ -57,7 +57,9 @@ class Rubric:
         by_name = dict(zip(self.parts, results, strict=True))
         for name, result in by_name.items():
             if result.value is None:
-                return Score(None, verdict="unavailable", detail=f"{name}: {result.detail or 'unavailable'}")
+                return Score(
+                    None, verdict=result.verdict or "unavailable", detail=f"{name}: {result.detail or 'unavailable'}"
+                )
             if not math.isfinite(result.value):
                 raise ValueError(f"rubric part {name!r} gave {result.value} for task {task.id!r}")
         values = {name: float(result.value or 0.0) for name, result in by_name.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import Counter
 from collections.abc import Iterable
 from types import TracebackType
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from .environment import Environment
 from .task import Message, Score, Task, Transcript
+from .workers import available_cpus
 
 if TYPE_CHECKING:
     from acidtest.sandbox import Sandbox
@@ -73,8 +73,3 @@ class Verifier:
             return completion
         reply: Message = {"role": "assistant", "content": completion}
         return [*self.env.prompt(task), reply]
-
-
-def available_cpus() -> int:
-    """CPUs that this process may use."""
-    return len(os.sched_getaffinity(0))
