@@ -1,6 +1,7 @@
 """Verifiable environments: what is asked, and what an answer is worth."""
 
 from . import arithmetic as _arithmetic  # noqa: F401  registers itself
+from . import code as _code  # noqa: F401  registers itself
 from . import countdown as _countdown  # noqa: F401  registers itself
 from . import math as _math  # noqa: F401  registers itself
 from .environment import Environment
