@@ -186,7 +186,8 @@ def as_row(task_id: str, score: Score, version: str) -> dict[str, Any]:
 
 def _print_summary(tally: Tally, env: Environment, seconds: float, output: str) -> None:
     rate = tally.scores / seconds if seconds > 0 else 0.0
-    lines = [f"scored {tally.scores} completions of {env.name} (version {env.version}): {rate:.1f} per second"]
+    completions = "completion" if tally.scores == 1 else "completions"
+    lines = [f"scored {tally.scores} {completions} of {env.name} (version {env.version}): {rate:.1f} per second"]
     if tally.rewarded:
         lines.append(f"reward mean {tally.reward_sum / tally.rewarded:.4f} over {tally.rewarded}")
     if tally.judged:
