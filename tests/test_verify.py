@@ -11,6 +11,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from acidtest.envs import Environment, Rubric, Task, Verifier
 from .command_line import Acidtest, error_of
 
 PLUGIN = '''
-import asyncio, sys
+import asyncio, signal, sys
 from acidtest import Environment, PartScore, Rubric, Task, UserError, register
 from acidtest.cli import main
 
@@ -46,6 +48,8 @@ def echo(shout: float = 0.0) -> Environment:
     parts = {"accuracy": (accuracy, 1.0), "shout": (lambda task, text: text.isupper(), shout)}
     return Environment(rubric=Rubric(parts), version="7")
 
+# A suite that runs in the background has SIGINT ignored, and passes that on.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.exit(main())
 '''
 
@@ -248,15 +252,26 @@ def test_a_link_and_a_pipe_are_written_through(acidtest: Acidtest, plugin: Path,
     assert (tmp_path / "pipe").is_fifo()
 
 
-def start(plugin: Path, *args: str, **options: Any) -> subprocess.Popen[str]:
-    command = [sys.executable, str(plugin), "verify", "--env", "echo", *args]
-    return subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=plugin.parent
+@contextmanager
+def started(plugin: Path, *args: str) -> Iterator[subprocess.Popen[str]]:
+    """The command as a process that is killed at the end if it still runs."""
+    process = subprocess.Popen(
+        [sys.executable, str(plugin), "verify", "--env", "echo", *args],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=plugin.parent,
     )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def test_each_line_is_answered_before_the_next_is_asked(plugin: Path) -> None:
-    with start(plugin, "--input", "-", "--output", "-") as process:
+    with started(plugin, "--input", "-", "--output", "-") as process:
         assert process.stdin is not None
         assert process.stdout is not None
         for name in ("a", "b", "c"):
@@ -269,7 +284,7 @@ def test_each_line_is_answered_before_the_next_is_asked(plugin: Path) -> None:
 
 def test_ctrl_c_keeps_what_is_scored_and_says_where(plugin: Path, tmp_path: Path) -> None:
     # The pipe stays open and silent: the end must not wait for it.
-    with start(plugin, "--input", "-", "--output", "out.jsonl") as process:
+    with started(plugin, "--input", "-", "--output", "out.jsonl") as process:
         assert process.stdin is not None
         process.stdin.write(line(id="a") + line(id="b") + line("never"))
         process.stdin.flush()
@@ -292,7 +307,7 @@ def test_ctrl_c_keeps_what_is_scored_and_says_where(plugin: Path, tmp_path: Path
 
 def test_a_reader_that_leaves_is_no_error_worth_a_traceback(plugin: Path, tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text(line() * 5000)
-    with start(plugin, "--input", "in.jsonl", "--output", "-") as process:
+    with started(plugin, "--input", "in.jsonl", "--output", "-") as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.readline()
