@@ -44,6 +44,8 @@ GRACE_S = 5.0
 """How long a killed box may take to disappear before that is a fault of ours."""
 
 REPORT_LIMIT = 64 * 1024
+CROWDED = b"crowded\n"
+"""Reported as soon as the process limit is reached."""
 
 ENVIRONMENT = {
     "PATH": BOX_PATH,
@@ -111,7 +113,7 @@ def bwrap_command(bwrap: str, limits: Limits, *, as_root: bool, descriptors: Map
     command += ["--hostname", "box", "--info-fd", str(descriptors["info"]), "--cap-drop", "ALL"]
     if as_root:
         command += ["--uid", "0", "--gid", "0", "--userns-block-fd", str(descriptors["block"])]
-        for capability in ("SETUID", "SETGID", "KILL", "SYS_RESOURCE"):
+        for capability in ("SETUID", "SETGID", "KILL", "SYS_RESOURCE", "SYS_PTRACE"):
             command += ["--cap-add", f"CAP_{capability}"]
     else:
         command += ["--uid", str(BOX_UID), "--gid", str(BOX_UID), "--block-fd", str(descriptors["block"])]
@@ -373,6 +375,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _read_report(report: bytes, result: Result) -> None:
+    if report.startswith(CROWDED):
+        result.processes_refused = True
+        report = report.removeprefix(CROWDED)
     line, newline, payload = report.partition(b"\n")
     words = line.decode(errors="replace").split()
     if not newline or not words:
@@ -388,7 +393,6 @@ def _read_report(report: bytes, result: Result) -> None:
     result.peak_memory_mb = int(words[3]) / 1024
     if words[4] != "-":
         result.killed_for = words[4]
-    result.processes_refused = words[5] == "crowded"
     result.collected = payload
 
 
@@ -397,4 +401,4 @@ def _read_group(group: Cgroup, result: Result) -> None:
         result.cpu_s = group.cpu_s()
     result.peak_memory_mb = max(result.peak_memory_mb, group.peak_memory_mb() - RUNNER_RESIDENT_MB)
     result.memory_killed = group.memory_kills() > 0
-    result.processes_refused = group.process_refusals() > 0
+    result.processes_refused = result.processes_refused or group.process_refusals() > 0

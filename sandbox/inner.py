@@ -42,7 +42,7 @@ def main() -> None:
         os._exit(255)
     os.close(failed_write)
     failure = os.read(failed_read, 4096)
-    status, reason, peak_kb, crowded = wait(child, job)
+    status, reason, peak_kb = wait(child, job, report_fd)
     kill_all()
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     own = resource.getrusage(resource.RUSAGE_SELF)
@@ -52,7 +52,6 @@ def main() -> None:
         f"{own.ru_utime + own.ru_stime:.6f}",
         str(max(peak_kb, usage.ru_maxrss)),
         reason,
-        "crowded" if crowded else "-",
     ]
     text = f"failed {failure.decode(errors='replace')}" if failure else " ".join(words)
     payload = b"" if failure or status or not job["collect"] else collect(job["collect"], job["limits"]["file"])
@@ -117,41 +116,49 @@ def limit(limits: dict[str, int]) -> None:
         resource.setrlimit(name, (soft, hard))
 
 
-def wait(child: int, job: dict[str, Any]) -> tuple[int, str, int, bool]:
-    """(wait status of the program, why we killed it or "-", peak KiB, whether the process limit was reached)."""
+def wait(child: int, job: dict[str, Any], report_fd: int) -> tuple[int, str, int]:
+    """(wait status of the program, why we killed it or "-", peak KiB).
+
+    That the process limit was reached is reported at once, because this process may not live to say it later.
+    """
     reason, peak_kb, crowded = "-", 0, False
+    limits = job["limits"]
     while True:
         pid, status = os.waitpid(-1, os.WNOHANG if job["watch"] else 0)
         if pid == child:
-            return status, reason, peak_kb, crowded
+            return status, reason, peak_kb
         if pid or not job["watch"] or reason != "-":
             continue
-        memory_kb, cpu_s, count = survey()
+        memory_kb, cpu_s, count = survey(limits["memory"] // 1024)
         peak_kb = max(peak_kb, memory_kb)
-        crowded = crowded or count >= job["limits"]["processes"]
-        if memory_kb * 1024 > job["limits"]["memory"]:
+        if count >= limits["processes"] and not crowded:
+            crowded = True
+            os.write(report_fd, b"crowded\n")
+        if memory_kb * 1024 > limits["memory"]:
             reason = "memory"
-        elif cpu_s > job["limits"]["cpu"]:
+        elif cpu_s > limits["cpu"]:
             reason = "cpu"
         if reason != "-":
             os.kill(-1, KILL)
         time.sleep(POLL_S)
 
 
-def survey() -> tuple[int, float, int]:
+def survey(memory_limit_kb: int) -> tuple[int, float, int]:
     """(KiB of memory, CPU seconds, threads) of everything in the box but this process; for boxes without a cgroup."""
     pids = [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
-    memory = sum(field_kb(f"/proc/{pid}/status", "RssAnon:") for pid in pids)
-    threads = sum(field_kb(f"/proc/{pid}/status", "Threads:") for pid in pids)
-    ticks = sum(map(cpu_ticks, pids))
-    reaped = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu_s = reaped.ru_utime + reaped.ru_stime + ticks / os.sysconf("SC_CLK_TCK")
     disks = [os.statvfs(folder) for folder in ("/tmp", "/dev/shm")]
     files = sum((disk.f_blocks - disk.f_bfree) * disk.f_frsize // 1024 for disk in disks)
-    return memory + files, cpu_s, threads
+    memory = files + sum(field(f"/proc/{pid}/status", "RssAnon:") for pid in pids)
+    if memory > memory_limit_kb:
+        # Pages that forked processes still share were counted once for each; the exact sum takes longer.
+        memory = files + sum(field(f"/proc/{pid}/smaps_rollup", "Pss_Anon:") for pid in pids)
+    threads = sum(field(f"/proc/{pid}/status", "Threads:") for pid in pids)
+    ticks = sum(map(cpu_ticks, pids))
+    reaped = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return memory, reaped.ru_utime + reaped.ru_stime + ticks / os.sysconf("SC_CLK_TCK"), threads
 
 
-def field_kb(path: str, name: str) -> int:
+def field(path: str, name: str) -> int:
     """The number behind `name` in a file of /proc; 0 when the process has just gone."""
     try:
         with open(path) as file:
