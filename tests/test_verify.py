@@ -340,7 +340,7 @@ async def test_a_large_input_is_read_no_further_than_needed() -> None:
         rows = _rows(LineReader(source), verifier, "completion")
         first = asyncio.ensure_future(anext(rows))
         most = AHEAD + IN_FLIGHT_PER_WORKER * workers + 2
-        while source.count < AHEAD + IN_FLIGHT_PER_WORKER * workers:  # noqa: ASYNC110 (a thread counts)
+        while source.count < AHEAD + IN_FLIGHT_PER_WORKER * workers:
             await asyncio.sleep(0.001)
         for _ in range(100):
             await asyncio.sleep(0.001)
