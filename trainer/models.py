@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import huggingface_hub
 import torch
 
 from acidtest.envs import Message, UserError
@@ -13,6 +17,7 @@ from acidtest.envs import Message, UserError
 from .toy import toy_model, toy_tokenizer
 
 TOY = "toy"
+HUB_TIMEOUT_S = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,30 @@ def _check_exists(model: str) -> None:
             raise UserError(f"the folder {model} holds no config.json; give a folder in Hugging Face format")
     elif path.exists() or (looks_local and "/" in model):
         raise UserError(f"there is no model folder {model}; give a folder in Hugging Face format or a hub name")
+    elif not _is_cached(model) and not _hub_answers():
+        raise UserError(
+            f"there is no model folder {model}, and the hub, where it may be, cannot be reached; "
+            "give a folder in Hugging Face format or check the network"
+        )
+
+
+def _is_cached(model: str) -> bool:
+    return isinstance(huggingface_hub.try_to_load_from_cache(model, "config.json"), str)
+
+
+def _hub_answers() -> bool:
+    """Whether the hub can be connected to. Asked first, because its client tries for a minute before it gives up."""
+    if huggingface_hub.constants.HF_HUB_OFFLINE:
+        return False
+    if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
+        return True  # only the proxy knows
+    address = urlsplit(huggingface_hub.constants.ENDPOINT)
+    port = address.port or (80 if address.scheme == "http" else 443)
+    try:
+        socket.create_connection((address.hostname or "", port), timeout=HUB_TIMEOUT_S).close()
+    except OSError:
+        return False
+    return True
 
 
 def _eos_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import huggingface_hub
 import pytest
 import torch
 
@@ -79,3 +80,12 @@ def test_the_chat_template_is_used_where_there_is_one(tiny_model: Callable[..., 
     messages = [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]
     assert chat.decode(Policy(None, chat, ()).encode(messages)) == "[system]S[user]U[assistant]"  # type: ignore[arg-type]
     assert tokenizer.decode(Policy(None, tokenizer, ()).encode(messages)) == "S\n\nU"  # type: ignore[arg-type]
+
+
+def test_a_hub_that_cannot_be_reached_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
+    for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(UserError, match="no model folder some/model, and the hub"):
+        load_policy("some/model", CPU, seed=0)
