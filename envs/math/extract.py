@@ -32,7 +32,11 @@ def final_answer(completion: str) -> str | None:
     marked = answer_tag(text)
     if marked is not None:
         return _boxed(marked) or _plain(marked)
-    return _boxed(text) or _phrase(text) or _last_formula(text)
+    boxed = _boxed(text)
+    if boxed is not None:
+        return boxed
+    phrase = _last_phrase(text)
+    return _last_formula(text) if phrase is None else _plain(phrase)
 
 
 def _boxed(text: str) -> str | None:
@@ -56,13 +60,11 @@ def _start_of_box(text: str, end: int) -> int:
     return max(text.rfind("\\boxed", 0, end), text.rfind("\\fbox", 0, end))
 
 
-def _phrase(text: str) -> str | None:
+def _last_phrase(text: str) -> str | None:
     last = None
     for match in _PHRASE.finditer(text):
         last = match
-    if last is None:
-        return None
-    return _plain(last["answer"] or last["zh"])
+    return None if last is None else last["answer"] or last["zh"]
 
 
 def _plain(text: str) -> str | None:
