@@ -72,7 +72,7 @@ async def test_what_it_writes_is_gone(sandbox: BubblewrapSandbox) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/etc/shadow", "/etc/hostname", "/root/.bashrc", "/home", "/work", "/var", "/sys/class", "/proc/1/environ"]
+    "path", ["/etc/shadow", "/etc/hostname", "/root/.bashrc", "/home", "/opt", "/var", "/sys/class", "/proc/1/environ"]
 )
 async def test_the_hosts_files_are_not_there(sandbox: BubblewrapSandbox, path: str) -> None:
     await refused(sandbox, f"import os; os.listdir({path!r}) if os.path.isdir({path!r}) else open({path!r}).read()")
